@@ -127,7 +127,7 @@ def bootstrap_edges(
     if confidence.only_if_quick:
         expected = _forecast(learner, frame, seconds, n_resamples, n_jobs)
         if expected > QUICK:
-            return fit, (_left_out(expected, n_resamples),)
+            return fit, (left_out(expected, n_resamples),)
         _announce_cost(expected, n_resamples)
     draws = draws or {}
     bootstrap = BootstrapGraph(
@@ -469,7 +469,7 @@ def _announce_cost(seconds: float, n_resamples: int) -> None:
     )
 
 
-def _left_out(seconds: float, n_resamples: int) -> str:
+def left_out(seconds: float, n_resamples: int) -> str:
     """Tell why there is no confidence, and how to have it."""
     from edgewise._core.parallel import duration
 

@@ -150,7 +150,7 @@ def _clustered(
         notes.append(f"left out, since constant within each '{name}': {', '.join(flat)}")
     if n_single := int((~is_kept).sum()):
         notes.append(f"{n_single} rows left out, each the only one of its '{name}'")
-    reading = _with_values(reading, values, is_kept, [k for k in reading.names if k not in flat])
+    reading = with_values(reading, values, is_kept, [k for k in reading.names if k not in flat])
     member = codes_of(reading.column(name))
     found = replace(found, member=member, is_centred=True)
     return replace(reading, notes=(*reading.notes, *notes)), found
@@ -173,7 +173,7 @@ def _within(rows_of_each: float, *, is_numbers: bool) -> tuple[str, str]:
     return "centre", ""
 
 
-def _with_values(
+def with_values(
     reading: Reading, values: FloatArray, is_kept: BoolArray, names: Sequence[str]
 ) -> Reading:
     """Put new values into the columns of the network, and keep some rows and columns."""
@@ -264,7 +264,7 @@ def _changes(reading: Reading, order: RowOrder) -> tuple[Reading, RowOrder]:
     if flat:
         notes.append(f"left out, since they count time: {', '.join(flat)}")
     kept = [name for name in table.names if name not in flat]
-    reading = _with_values(reading, values, is_kept, kept)
+    reading = with_values(reading, values, is_kept, kept)
     reading = replace(reading, notes=(*reading.notes, *notes))
     table = reading.table()
     again = row_order(table.values, table.names, series=series_of(reading), has_trends=False)

@@ -171,6 +171,40 @@ Grid: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Time: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help=(
+            "Column that says when each row was, by numbers or dates: learn how rows depend on the "
+            "rows before them (temporal, contemporaneous and between-unit networks)."
+        ),
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Series: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--series",
+        help=(
+            "Columns of the series that rows follow each other in, separated by commas: the unit "
+            "first, such as a person, then its parts, such as days."
+        ),
+        metavar="NAMES",
+        show_default=False,
+    ),
+]
+Lags: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--lags",
+        help="Number of rows back that effects come from.",
+        metavar="N",
+        min=1,
+        show_default="1",
+    ),
+]
 Resamples: TypeAlias = Annotated[
     int | None,
     typer.Option(

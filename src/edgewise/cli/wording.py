@@ -83,7 +83,8 @@ def strongest_edge(graph: Graph, words: str = "the strongest joins", *, least: f
     if edges.empty:
         return ""
     edge = edges.iloc[0]
-    ends = f"{short_name(edge['source'])} and {short_name(edge['target'])}"
+    link = "to" if words.endswith("from") else "and"
+    ends = f"{short_name(edge['source'])} {link} {short_name(edge['target'])}"
     return f"{words} {ends} ({weight_text(graph, edge, 2)})"
 
 

@@ -63,7 +63,7 @@ class LaggedRows:
         """Say how many pairs there are, and why other rows have none."""
         found = [Note("lagged_pairs", n=self.n_pairs, n_rows=len(self.unit), lags=len(self.past))]
         left = {
-            "pairs_not_across_series": self.n_starts,
+            "pairs_not_across_series": self.n_starts if self.n_series > 1 else 0,
             "pairs_not_across_gaps": self.n_gaps,
             "pairs_without_values": self.n_incomplete,
         }

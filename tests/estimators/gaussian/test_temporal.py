@@ -144,7 +144,7 @@ def test_missing_rows_are_gaps():
     rows[50, 2] = np.nan
     model = TemporalGraph(missing="drop").fit(rows)
     assert model.n_pairs_ == 297
-    assert any("missing values" in note for note in model.treatment_)
+    assert any("2 more rows lack values" in note for note in model.treatment_)
 
 
 def test_units_of_columns_do_not_matter():

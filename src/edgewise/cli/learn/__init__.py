@@ -24,6 +24,7 @@ from edgewise.cli.options import (
     Jobs,
     Json,
     KindsOption,
+    Lags,
     Method,
     MethodOption,
     Nodes,
@@ -31,8 +32,10 @@ from edgewise.cli.options import (
     Quiet,
     Resamples,
     Seed,
+    Series,
     Stability,
     Stream,
+    Time,
     given,
     penalty,
     settings,
@@ -75,6 +78,9 @@ def learn(
     n_jobs: Jobs = 1,
     dask: Dask = None,
     grid: Grid = None,
+    time: Time = None,
+    series: Series = None,
+    lags: Lags = None,
     stream: Stream = False,
     n_resamples: Resamples = None,
     nodes: Nodes = False,
@@ -91,14 +97,30 @@ def learn(
     from edgewise.cli.run import run
 
     more = settings(chosen_settings, *SETTINGS)
+    chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
+    resamples = Confidence.asked(n_resamples)
+    if time is not None or series is not None or lags is not None:
+        from edgewise.cli.learn.in_time import learn_in_time, read_rows
+
+        rows = read_rows(data, time, series, settings=more, **chosen)
+        options = {**given(alpha=alpha and penalty(alpha)), **more, "n_jobs": n_jobs}
+        run(
+            "learn",
+            rows.source,
+            lambda: learn_in_time(rows, lags or 1, options, resamples, random_state),
+            out,
+            message=f"Learning from the {rows.source.extent} (rows in time)",
+            seed=random_state,
+            formats=formats or (),
+            as_json=json,
+        )
+        return
     repair, tau, constant, criterion, device = (
         more.pop(name, None) for name in ("repair", "tau", "constant", "criterion", "device")
     )
     place = chosen_place(grid)
-    resamples = Confidence.asked(n_resamples)
     _check_space(place, method, covariance, tau, constant)
     is_mixed = _is_mixed(kinds, method, place, covariance, is_stream=stream)
-    chosen: dict[str, Any] = {"columns": columns or (), "drop": drop or ()}
     is_about_nodes = nodes or stability or groups is not None
     if stream:
         if is_about_nodes:

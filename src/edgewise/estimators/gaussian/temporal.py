@@ -27,11 +27,11 @@ from edgewise.graph.graph import partial_correlations
 from edgewise.selection import EBIC, FDR
 from edgewise.selection.choose import ConvergenceWarning
 from edgewise.selection.criteria import ebic, false_discovery_control, gaussian_log_likelihood
-from edgewise.selection.edge_tests import DETERMINED, SPARE_ROWS, PairTests, pair_tests
+from edgewise.selection.edge_tests import SPARE_ROWS, PairTests, pair_tests
 from edgewise.selection.rules import Rule, Strength
 from edgewise.selection.search import Grid, search
 from edgewise.solvers.gaussian.lagged import LaggedPrecisionSolution, lagged_graphical_lasso
-from edgewise.stats.positive import repair_covariance
+from edgewise.stats.positive import find_relations, repair_covariance
 
 #: Lagged columns for which there are at least so many pairs of rows each are few.
 PAIRS_PER_COLUMN: Final = 5
@@ -40,6 +40,8 @@ FEWEST_UNITS, FEWEST_OCCASIONS = 20, 20
 #: Rows for each lagged column that a table has to forget in: its rows, times what one step takes
 #: off the memory of the longest. With fewer, tests of least squares find too much.
 ROWS_FORGOTTEN: Final = 15.0
+#: Smaller eigenvalues of the correlations of the past are rounding.
+SINGULAR: Final = 1e-10
 #: Rows that the joint problem needs besides one for each unit.
 FEWEST_FREE: Final = 8
 #: Coverage of the intervals.
@@ -558,7 +560,10 @@ def _learn_by_tests(
     scale_past, scale = past.std(axis=0), now.std(axis=0)
     p, q = now.shape[1], past.shape[1]
     if not _is_regular(past):
-        raise InputError("singular_past")
+        Z = past / scale_past
+        labels = names or [f"x{k}" for k in range(p)]
+        first = min(find_relations(Z.T @ Z / len(Z)), default=[], key=len)
+        raise InputError("singular_past", columns=[*dict.fromkeys(labels[k % p] for k in first)])
     standard = np.linalg.lstsq(past / scale_past, now / scale, rcond=None)[0]
     flat = standard * scale / scale_past[:, None]
     coef = flat.reshape(lags, p, p)
@@ -594,7 +599,7 @@ def _learn_by_tests(
 def _is_regular(past: FloatArray) -> bool:
     """Whether no column of the past follows from others."""
     Z = past / past.std(axis=0)
-    return float(np.linalg.eigvalsh(Z.T @ Z / len(Z))[0]) >= DETERMINED
+    return float(np.linalg.eigvalsh(Z.T @ Z / len(Z))[0]) > SINGULAR
 
 
 def _lagged_tests(pairs: Pairs, q: int) -> EffectTests:

@@ -137,7 +137,7 @@ def lagged_graphical_lasso(
     try:
         log_determinant = 2.0 * float(np.log(np.linalg.cholesky(S_xx).diagonal()).sum())
     except np.linalg.LinAlgError:
-        raise InputError("singular_past") from None
+        raise InputError("singular_past", columns=[]) from None
     joint = graphical_lasso(
         S,
         1.0,
