@@ -92,6 +92,16 @@ def test_drifting_columns_are_differenced_and_said(at):
     assert "differences" not in notes
 
 
+def test_differences_are_none_across_nights_and_gaps(at):
+    frame = diary().drop(index=[3])
+    series = ("--time", "beep", "--series", "person,day", "--resamples", "0")
+    _, _, notes = at(frame, *series, "--transform", "difference")
+    # 120 days of 8 beeps, less the first of each, the one that is missing and the one after.
+    assert "first differences of all columns were taken (838 rows)" in notes
+    _, _, notes = at(frame, *series, "--transform", "detrend")
+    assert "in each of 30 series" in notes
+
+
 def test_missing_rows_are_gaps_and_counted(at):
     frame = diary()
     frame.loc[4, "mood"] = np.nan

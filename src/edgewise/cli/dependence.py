@@ -283,7 +283,8 @@ def differenced(
     n = len(values)
     order = np.arange(n)
     is_new = np.zeros(n, dtype=bool)
-    for name in reading.apart.get(CLUSTER, ()):
+    # Of rows in time, a line is that of a unit, the first of their series.
+    for name in (*reading.apart.get(CLUSTER, ()), *reading.apart.get("--series", ()))[:1]:
         member = codes_of(reading.column(name))
         order = np.argsort(member, kind="stable")
         is_new[1:] |= np.diff(member[order]) != 0

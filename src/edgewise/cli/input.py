@@ -268,6 +268,8 @@ def read_columns(
     notes = (*notes, *raw.notes[n_before:])
     reading = Reading(raw=raw, names=names, apart=beside, notes=notes, ordered=ordered)
     reading = _only_variables(reading, named_columns(columns, raw.names, option), keep)
+    # Differences of rows in time are none across gaps, which are not known yet.
+    asked = replace(asked, difference=asked.difference and "--time" not in given)
     return _along_rows(reading, asked) if asked.difference or asked.detrend else reading
 
 

@@ -128,26 +128,27 @@ def _time(reading: Reading) -> AnyArray | None:
 
 
 def _without_drift(reading: Reading, names: Sequence[str]) -> Reading:
-    """Take first differences within series where columns drift."""
+    """Take first differences within series where columns drift, or as asked."""
     import numpy as np
 
     from edgewise.data.dependence import row_order
     from edgewise.data.lagged import lagged_rows
 
     table, asked = reading.table(), preparation()
-    if asked.blocks == 1 or asked.difference or asked.detrend or np.isinf(table.values).any():
+    if asked.blocks == 1 or asked.detrend or np.isinf(table.values).any():
         return reading
     series = _series(reading, names)
     found = lagged_rows(table.n_samples, 1, series=series, time=_time(reading))
     order = row_order(table.values, table.names, series=found.unit)
-    if order.kind != "trend" or not found.n_pairs:
+    drifting = [] if asked.difference or order.kind != "trend" else [*order.columns]
+    if not (asked.difference or drifting) or not found.n_pairs:
         return reading
     values = np.full_like(table.values, np.nan)
     values[found.now] = table.values[found.now] - table.values[found.past[0]]
     is_kept = np.zeros(table.n_samples, dtype=bool)
     is_kept[found.now] = True
     reading = with_values(reading, values, is_kept, table.names)
-    note = str(Note("differences_in_time", columns=[*order.columns], n=found.n_pairs))
+    note = str(Note("differences_in_time", columns=drifting, n=found.n_pairs))
     return replace(reading, notes=(*reading.notes, note))
 
 
