@@ -588,5 +588,5 @@ def _scale(both: _Networks) -> list[str]:
         f"in the units of the columns; {seen}."
     )
     if max(share, 1 - share) >= SORTABLE and not is_standardized:
-        return [text, "The units alone suggest this order. Leave --no-standardize out."]
+        return [text, "The units alone suggest this order. Omit --set standardize=false."]
     return [text]
