@@ -18,18 +18,15 @@ ROOT = Path(__file__).parents[1]
 #: shows follow, all where none is named. The others time our own ways alone.
 SUBJECTS = {
     "gaussian": ("Graphical lasso",),
-    "space": ("Locally constant graphs", "cvxpy", "screening"),
+    "space": ("Locally constant graphs", "cvxpy"),
     "discrete": ("Discrete Markov networks", "mixed", "answers", "pgmpy"),
-    "change": (
-        "Change between two networks",
-        *("large", "lbfgs", "fused", "joint", "test", "pyanom"),
-    ),
+    "change": ("Change between two networks", "lbfgs", "fused", "joint", "test", "pyanom"),
     "covariates": ("Networks that vary with covariates", "peer"),
-    "directed": ("Directed networks", "order", "classes", "peers"),
+    "directed": ("Directed networks", "order", "peers"),
     "classify": ("Class networks", "slsqp"),
     "streaming": ("Tables larger than memory",),
     "decided": ("Proven edges",),
-    "scaling": ("Scaling",),
+    "scaling": ("Scaling", "scaling", "wide"),
 }
 
 

@@ -112,6 +112,7 @@ def options():
     """Options of `learn`."""
     command = get_command(app).commands["learn"]
     token = _options.set({one.name: one.opts[0] for one in command.params})
+    add_settings("--set", ["repair"])
     yield
     _options.reset(token)
 
@@ -120,6 +121,7 @@ def options():
     ("note", "expected"),
     [
         ('missing="pairwise" was used', "--missing pairwise was used"),
+        ('repair="ridge": it was raised', "--set repair=ridge: it was raised"),
         ("Column 'alpha' is constant.", "Column 'alpha' is constant."),
         ("covariance='spearman' it is", "--covariance spearman it is"),
     ],

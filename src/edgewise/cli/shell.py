@@ -23,8 +23,8 @@ from edgewise.cli.interrupts import exit_code, is_interrupted, tell_stopped
 #: Exit code of a run that could not use what it was given.
 BAD_INPUT: Final = 2
 
-#: A setting in a note, as in Python.
-_ASSIGNMENT: Final = re.compile(r"(?<![-\w])([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
+#: A setting in a note, as in Python; not one that is an option already.
+_ASSIGNMENT: Final = re.compile(r"(?<![-\w])(?<!--set )([a-z]\w*)=['\"]?([\w.+-]*\w)['\"]?")
 
 #: Options of the command that runs, by the parameter of the library that each is handed to.
 _options: ContextVar[Mapping[str, str]] = ContextVar("options", default={})  # noqa: B039
