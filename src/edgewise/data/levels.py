@@ -89,7 +89,7 @@ def check_codes(
     >>> check_codes([[0, 2]], np.array([2, 2]))
     Traceback (most recent call last):
         ...
-    edgewise._core.errors.InputError: Column 1 of X holds 2, and its levels are numbered 0 to 1.
+    edgewise._core.errors.InputError: Column 1 of X holds 2, but its levels are numbered 0 to 1.
     Code the levels of each variable from 0, or pass larger cardinalities.
     """
     codes = np.asarray(X)

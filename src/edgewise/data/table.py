@@ -285,7 +285,7 @@ class Table:
         Traceback (most recent call last):
             ...
         edgewise._core.errors.InputError: Column 'x1' holds text, not numbers: 'n/a' in row 1.
-        Drop it, or turn it into numbers.
+        Drop it, or convert it to numbers.
         """
         kinds = [
             "numeric" if allows_order and has_order else kind

@@ -109,7 +109,7 @@ def absent_groups(
     >>> import numpy as np
     >>> from edgewise.solvers.change.joint_graphical_lasso import _make_layers
     >>> layers = _make_layers("fused", None, 2)
-    >>> y, drift = np.array([[0.5], [0.1]]), np.full((2, 1), 0.01)
+    >>> y, drift = np.array([[0.5], [0.05]]), np.full((2, 1), 0.01)
     >>> absent_groups(y, drift, 0.2, 0.1, layers).ravel()
     array([False,  True])
     """
