@@ -359,10 +359,10 @@ def _tested(
     is_sure = np.triu(graph.adjacency & (values["qvalue"] <= LEVEL))
     n_sure = int(is_sure.sum())
     how = {
-        "formula": "debiased partial correlations",
+        "formula": "of debiased partial correlations",
         "confirmed": "of partial correlations, confirmed by tests that allow for heavy tails",
         "robust": "of partial correlations, with errors that allow for heavy tails",
-        "bootstrap": "debiased partial correlations, bootstrap standard errors",
+        "bootstrap": "of debiased partial correlations, with bootstrap standard errors",
         "residuals": "of what the other neighbours leave unexplained",
     }
     line = (
