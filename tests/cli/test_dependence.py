@@ -75,6 +75,17 @@ def test_rows_in_order_are_found_said_and_taken_back(at, command):
     assert "depend on the rows" not in notes
 
 
+def test_regress_splits_few_tables_of_rows_in_order(at):
+    """Along the time of rows whose network stays the same, few trees have a split."""
+    n_split = 0
+    for seed in range(12):
+        frame = autoregression(200, 0.7, [7, seed]).assign(t=np.arange(200))
+        _, record, _ = at(frame, "regress", *COMMANDS["regress"])
+        n_split += record["n_leaves"] > 1
+    # More than 2 of 12 come by chance in one of 50 runs, at 5 %; without blocks 84 % split.
+    assert n_split <= 2
+
+
 def test_too_few_rows_in_order_for_a_p_value(at):
     frame = autoregression(80, 0.6, 1).assign(group=np.repeat(["u", "v"], 40))
     result, record, notes = at(frame, "compare", *COMMANDS["compare"])
