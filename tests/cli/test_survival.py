@@ -92,7 +92,7 @@ def test_columns_are_known_before_they_are_centred(run):
         }
     )
     frame.to_csv("data.csv", index=False)
-    result = run("learn", "data.csv", "--no-confidence")
+    result = run("learn", "data.csv", "--resamples", "0")
     assert "columns are centred within each 'case.id'" in result.stdout
     assert "--survival futime=status`" in result.stderr
     assert "'bmi' is 'weight' divided by the square of 'height'" in result.stderr

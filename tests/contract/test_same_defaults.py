@@ -44,8 +44,8 @@ TABLES = {
 }
 #: Of each question: the command with what it needs, and the fit in Python.
 QUESTIONS = {
-    "learn": (["--no-confidence"], lambda X, Y, y: GaussianGraph().fit(X)),
-    "direct": (["--no-confidence"], lambda X, Y, y: DirectedGraph().fit(X)),
+    "learn": (["--resamples", "0"], lambda X, Y, y: GaussianGraph().fit(X)),
+    "direct": (["--resamples", "0"], lambda X, Y, y: DirectedGraph().fit(X)),
     "regress": (["--on", "a"], lambda X, Y, y: GraphTree(random_state=0).fit(X[["a"]], Y)),
     "compare": (
         ["--by", "group", "--permutations", "19"],
