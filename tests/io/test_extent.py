@@ -157,7 +157,7 @@ def test_a_sheet_with_all_of_it(tmp_path, suffix):
     np.testing.assert_allclose(found["Größe"], CLINIC["Größe"])
     assert min(found["CRP"]) == 0.25
     notes = " ".join(table.notes)
-    assert "The sheet 'Werte' was read, since 'Deckblatt', the first, holds no table" in notes
+    assert "The sheet 'Werte' was read, since 'Deckblatt', the first, has no table" in notes
     assert "read from row 5" in notes
     assert "'Mittelwert' and '* nüchtern entnommen'" in notes
     if suffix == ".xlsx":

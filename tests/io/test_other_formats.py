@@ -169,7 +169,7 @@ def test_written_numbers_of_other_formats_are_read_when_asked(tmp_path):
     assert read_table(file).columns[0].tolist() == ["12,5 %", "3 %"]
     table = read_table(file, decimal=",")
     assert table.columns[0].tolist() == [12.5, 3.0]
-    assert "the percent sign of 'share' was left out" in table.notes[0]
+    assert "the percent sign of 'share' was dropped" in table.notes[0]
 
 
 @pytest.mark.parametrize(
