@@ -130,13 +130,13 @@ def run_test(
     n_permutations: int,
     risk: float | None,
 ) -> tuple[NetworkComparison | None, list[str]]:
-    """Test whether the networks differ, whatever alpha was chosen; without a test, note why."""
+    """Test whether the networks differ, whatever alpha was chosen."""
     from edgewise.inference import compare_networks
 
     if not n_permutations:
         return None, []
-    if why := _not_tested(source, groups):
-        return None, [f"not tested: {why}"]
+    if _not_tested(source, groups):
+        return None, []
     length = 1
     if groups.design is None and source.dependence is not None:
         length = source.dependence.block_length(min(groups.counts))
@@ -370,14 +370,16 @@ def _verdict(test: NetworkComparison | None, groups: Groups, source: Source) -> 
         f"{short_name(name)} ({count(number, 'row')})"
         for name, number in zip(groups.names, groups.counts, strict=True)
     )
-    return verdict_on(f"the networks of {before} and {after}", test, source)
+    return verdict_on(f"the networks of {before} and {after}", test, groups, source)
 
 
-def verdict_on(which: str, test: NetworkComparison | None, source: Source) -> str:
-    """Say in one line whether some networks differ."""
+def verdict_on(which: str, test: NetworkComparison | None, groups: Groups, source: Source) -> str:
+    """Say in one line whether some networks differ; in a second one why that was not tested."""
     columns = f"{source.fingerprint['n_features']} columns of {source.name}"
     if test is None:
-        return f"Whether {which} differ was not tested: {columns}"
+        why = _not_tested(source, groups)
+        reason = f".\n{why[:1].upper()}{why[1:]}." if why else "."
+        return f"Whether {which} differ was not tested: {columns}{reason}"
     against = f"p = {test.pvalue:.2g}, {test.n_permutations} permutations, {columns}"
     if 1 / (1 + test.n_permutations) > LEVEL:
         return f"Too few permutations to say whether {which} differ: {against}"

@@ -58,6 +58,8 @@ OF_RATIO: Final = ("basis", "degree", "ridge", "standardize", "negligible", "dev
 MOST_PAIRS: Final = 10
 #: Groups whose weights are listed with each edge.
 MOST_GROUPS: Final = 6
+#: What is smaller does not change the digits of a weight.
+SHOWN: Final = 0.005
 
 
 def compare_several(
@@ -255,7 +257,7 @@ def _is_shared(model: Any) -> Any:
 
 def _verdict(test: NetworkComparison | None, groups: Groups, source: Source) -> str:
     which = f"the networks of {len(groups.names)} groups of {groups.y.name}"
-    return verdict_on(which, test, source)
+    return verdict_on(which, test, groups, source)
 
 
 def _pairs(test: NetworkComparison | None, asked: int) -> list[str]:
@@ -306,6 +308,11 @@ def _edges(changes: pd.DataFrame, test: NetworkComparison | None, groups: Groups
     if changes.empty:
         return ["No group has an edge at this alpha. A smaller --alpha finds more.", ""]
     if test is None:
+        if changes["spread"].max() < SHOWN:
+            # Differences that nobody can see rank nothing.
+            first = changes[groups.names[0]].abs()
+            lines = _rows(changes.loc[first.sort_values(ascending=False).index], listed, "")
+            return [f"The networks learned together are equal in all groups ({which}):", *lines, ""]
         lines = _rows(changes, listed, "")
         return [f"Edges ranked by how much they vary over groups ({which}):", *lines, ""]
     n, start = kind_that_differs(changes)
