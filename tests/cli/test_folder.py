@@ -109,8 +109,7 @@ def test_one_run_at_a_time(run, data, out, no_work):
     with locked(out):
         result = run("learn", data, "--alpha", "0.3", "--out", out, code=2)
     assert result.stderr == (
-        f"Error: Another run is at work in '{out}'. Wait until it has ended, or name another "
-        "folder.\n"
+        f"Error: Another run is using '{out}'. Wait until it has ended, or choose another folder.\n"
     )
     assert contents(out) == before
 

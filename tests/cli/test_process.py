@@ -273,7 +273,7 @@ def test_two_runs_at_once_both_killed(tmp_path, frame):
     wait_for(tmp_path / "edgewise-out" / ".lock")
     second = start(*command, cwd=tmp_path)
     assert second.returncode == 2
-    assert "Another run is at work in 'edgewise-out'" in second.stderr
+    assert "Another run is using 'edgewise-out'" in second.stderr
     time.sleep(1)
     first.kill()
     first.communicate()

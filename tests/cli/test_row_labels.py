@@ -110,7 +110,7 @@ def test_rows_with_names_as_r_and_pandas_write_them(run, frame, tmp_path):
     frame.to_csv(tmp_path / "data.csv")
     said = run("learn", "data.csv", "--alpha", "0.1", "--resamples=0").stdout
     assert "among the 5 columns" in said
-    assert "it was taken for row labels and left out" in said
+    assert "it was read as row labels and left out" in said
 
 
 def test_names():

@@ -268,7 +268,7 @@ def test_groups_that_do_not_overlap_are_done_with_the_penalty():
     assert "use the penalised fit" in messages
     assert np.isfinite(found.estimate[0, 1])
     ratio = ratio_of(X[y == "a"], X[y == "b"])
-    with pytest.raises(SolverError, match="the 10 surest changes have no finite estimate"):
+    with pytest.raises(SolverError, match="the 10 selected changes have no finite estimate"):
         refit_some(ratio, np.arange(10), np.zeros(10))
 
 

@@ -151,8 +151,8 @@ def test_commas_between_tabs_that_could_be_of_thousands_are_text(tmp_path):
         (",a,b\n1,2,3\n1,4,4\n", ["Column 1", "no name", "row labels"]),
         ("a,,b, \n1,2,3,4\n", ["Columns 2, 4"]),
         ("0.5,1\n0.7,2\n", ["holds numbers", "line of names"]),
-        ('a,b\n1,"2\n' + "3,4\n" * 40_000, ["Line 2", "never closed"]),
-        ('a,b\n1,2\n3,"4\n5,6\n', ["never closed"]),
+        ('a,b\n1,"2\n' + "3,4\n" * 40_000, ["Line 2", "not closed"]),
+        ('a,b\n1,2\n3,"4\n5,6\n', ["not closed"]),
     ],
 )
 def test_bad_text(tmp_path, content, parts):
@@ -170,7 +170,9 @@ def test_columns_called_by_integers_are_names(tmp_path):
 def test_other_encodings_are_found_and_stated(tmp_path):
     table = read_table(write(tmp_path, "a,b\n1,2\ncafé,3\n", encoding="latin-1"))
     assert table.columns[0].tolist() == ["1", "café"]
-    assert "was read as cp1252 ('café' is a word of it); --encoding names another" in table.notes[0]
+    assert (
+        "was read as cp1252 ('café' is a word of it); pass encoding for another" in table.notes[0]
+    )
     table = read_table(write(tmp_path, "a,b\n1,2\n", encoding="utf-16"))
     assert table.names == ("a", "b")
     assert "was read as utf-16" in table.notes[0]
@@ -318,7 +320,7 @@ def test_npz_members_that_are_no_arrays_or_stand_twice(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("X.txt", "1")
-    assert "'X.txt', which are no arrays" in failure(path)
+    assert "'X.txt', which are not arrays" in failure(path)
 
 
 def test_parquet_with_more_rows_than_memory_is_refused(tmp_path, small_machine):

@@ -55,7 +55,7 @@ def test_refusals():
     S = np.eye(3)
     S[1, 2] = 0.25
     text = refusal(S, names=NAMES)
-    assert "'b' and 'c' is 0.25 one way and 0 the other" in text
+    assert "'b' and 'c' is 0.25, the reverse 0" in text
 
 
 def test_indefinite_matrix_names_its_eigenvalue_and_the_remedy(indefinite):

@@ -108,7 +108,7 @@ def test_a_plain_dependence_is_found_beside_heavy_tails(degrees):
 
 def test_resamples_and_permutations_take_the_correlations_of_the_table(monkeypatch):
     """Resamples of few rows would change between polychoric and Pearson correlations."""
-    from edgewise.estimators.base import statistics
+    from edgewise.estimators.base import row_statistics as statistics
 
     rng = np.random.default_rng(1)
     factor = rng.normal(size=(150, 1))

@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
 from edgewise import InputError
 from edgewise.solvers import lagged_graphical_lasso
@@ -91,3 +92,20 @@ def test_moments_must_fit_and_the_past_must_be_regular(moments):
     with pytest.raises(InputError) as caught:
         lagged_graphical_lasso(S_yy, S_xy, np.ones((Q, Q)), 0.1, 0.1)
     assert caught.value.code == "singular_past"
+
+
+@given(st.integers(0, 10_000), st.floats(0.02, 0.5), st.floats(0.02, 0.5))
+def test_order_of_columns_changes_nothing(seed, alpha, beta):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    Y = X @ rng.normal(size=(3, 4)) * 0.4 + rng.normal(size=(40, 4))
+    now, before = rng.permutation(4), rng.permutation(3)
+    S_yy, S_xy, S_xx = Y.T @ Y / 40, X.T @ Y / 40, X.T @ X / 40
+    found = lagged_graphical_lasso(S_yy, S_xy, S_xx, alpha, beta)
+    other = lagged_graphical_lasso(
+        S_yy[np.ix_(now, now)], S_xy[np.ix_(before, now)], S_xx[np.ix_(before, before)], alpha, beta
+    )
+    assert found.converged
+    assert 0 <= found.gap <= 7e-6
+    assert abs(found.objective - other.objective) <= found.gap + other.gap + 1e-10
+    np.testing.assert_allclose(found.lagged[np.ix_(before, now)], other.lagged, atol=0.02)
