@@ -9,6 +9,7 @@ import edgewise
 from edgewise import (
     DiscreteMarkovNet,
     DTraceChange,
+    FusedNetworkChange,
     GaussianGraph,
     JointGraphs,
     LocallyConstantGraph,
@@ -37,6 +38,7 @@ FITS = {
     "space": (LocallyConstantGraph(0.1, 0.02), (X,)),
     "joint": (JointGraphs(0.1, coupling=0.02), (X, Y)),
     "ratio": (NetworkChange(0.1), (X, Y)),
+    "fused": (FusedNetworkChange(0.05, coupling=0.1, method="joint"), (X, Y)),
     "dtrace": (DTraceChange(0.2), (X, Y)),
 }
 
@@ -60,6 +62,16 @@ def test_a_fit_without_proof_has_none_and_forgets_that_of_another():
     assert "decided" not in model.graph_.edges()
     levels = DiscreteMarkovNet().fit((X > 0).astype(int))
     assert not hasattr(levels, "decided_")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data"),
+    [(MixedGraph(0.1, method="joint"), (X,)), (FusedNetworkChange(0.1, coupling=0.1), (X, Y))],
+)
+def test_pseudo_likelihoods_and_fused_regressions_prove_nothing(estimator, data):
+    model = estimator.fit(*data)
+    assert not hasattr(model, "decided_")
+    assert model.graph_.decided is None
 
 
 def test_archives_and_bootstraps_keep_what_is_decided(tmp_path):

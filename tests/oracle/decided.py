@@ -7,7 +7,7 @@ the response that makes it the optimum follows. The others are solved once more,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from edgewise.solvers import (
     joint_graphical_lasso,
     locally_constant,
 )
+from edgewise.solvers.change.decided import TieProof
 from edgewise.solvers.change.density_ratio import ratio_alpha_max
 from edgewise.solvers.change.dtrace import dtrace_alpha_max
+from edgewise.solvers.change.joint_path import joint_graphical_lasso_path
 from edgewise.solvers.lasso.gram import neighborhood_lasso
 
 #: Below this, an entry of a solution to rounding says nothing.
@@ -340,6 +342,44 @@ def generalized(rng):
     return to_rounding(solve, 10.0 ** rng.uniform(-2.5, -0.7), rng, 0.7)
 
 
+def fused(rng):
+    """Return the changes of two groups, with or without sparsity, on either kind of diagonal."""
+    p = int(rng.integers(2, 10))
+    m = p * (p - 1) // 2
+    alpha = 0.0 if rng.random() < 0.5 else 10.0 ** rng.uniform(-2, 0)
+    coupling, x = 10.0 ** rng.uniform(-2, 0), entries(rng, (2, m))
+    alike = rng.random(m) < 0.5
+    x[1, alike] = x[0, alike]
+    flow = coupling * np.where(x[0] == x[1], within(rng, m), np.sign(x[0] - x[1]))
+    y = lasso_slope(x, alpha, rng) + np.stack([flow, -flow])
+    Theta = np.stack([definite(one, p, rng) for one in x])
+    S = np.stack([np.linalg.inv(A) - full(one, p) for A, one in zip(Theta, y, strict=True)])
+    diagonal = bool(rng.random() < 0.5)
+    if diagonal:
+        # What the optimum's diagonals differ by, their penalty holds.
+        sign = np.sign(Theta[0] - Theta[1]).diagonal()
+        S -= np.stack([np.diag(coupling * sign), np.diag(-coupling * sign)])
+        if min(A.diagonal().min() for A in S) <= 0.0:
+            return fused(rng)
+    S = 0.5 * (S + S.transpose(0, 2, 1))
+
+    def solve(tol, **_):
+        kind = "coupling" if diagonal else False
+        found = joint_graphical_lasso_path(S, alpha, [coupling], penalize_diagonal=kind, tol=tol)[0]
+        proven = replace(found, proof=TieProof(S=S)).decided
+        return Change(value=found.value[0] - found.value[1], decided=proven)
+
+    return Problem(solve, np.sign(full(x[0] - x[1], p)))
+
+
+@dataclass(frozen=True)
+class Change:
+    """Differences of two groups, and which of them are proven."""
+
+    value: Any
+    decided: Any
+
+
 KINDS: dict[str, Callable[..., Problem]] = {
     "graphical lasso": glasso,
     "joint graphical lasso": joint,
@@ -349,6 +389,7 @@ KINDS: dict[str, Callable[..., Problem]] = {
     "neighbourhood lassos": neighborhood,
     "group lasso": group_lasso,
     "generalised lassos": generalized,
+    "fused change": fused,
 }
 
 

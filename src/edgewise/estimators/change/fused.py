@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from edgewise.graph import Graph
 from edgewise.selection.criteria import gaussian_log_likelihood
 from edgewise.selection.rules import Rule, Strength
 from edgewise.solvers import Solution
+from edgewise.solvers.change.decided import TieProof
 from edgewise.solvers.change.fused_neighborhood import (
     RULES,
     FusedNeighborhoodSolution,
@@ -141,6 +142,10 @@ class FusedNetworkChange(ChangeEstimator):
         (d,) unless ``standardize="within"``.
     gap_, objective_, converged_, n_iter_
         Certificate of the solver.
+    decided_ : ndarray of bool, shape (d, d)
+        Of ``method="joint"``: pairs that the gap proves to change, or not to, at the optimum.
+    is_decided_ : bool
+        Whether all pairs are.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         When X is a data frame with text column names.
@@ -333,6 +338,7 @@ class FusedLoss(ChangeLoss):
             if isinstance(solution, FusedNeighborhoodSolution):
                 change = solution.change(self.rule)
             else:
+                solution = replace(solution, proof=TieProof(S=moments))
                 change = in_log_ratio(values[1] - values[0])
             yield ChangeFit(solution=solution, values=values, change=change, features={})
 

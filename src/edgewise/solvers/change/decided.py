@@ -7,7 +7,9 @@ optimum's entries x. Where :math:`\|(|y| + \rho - \alpha)_+\|_2 < \gamma` the no
 0, and wherever :math:`|y_k| + \rho_k < \alpha` that of group k. A fused penalty is the support
 function of :math:`\{y : |y(A)| \le \alpha |A| + \gamma\, \mathrm{cut}(A)\}` over sets A of
 groups: x is a positive combination of the signed indicators of connected sets whose bound
-:math:`y^*` meets. Group k is absent where no such set with k in it is within reach.
+:math:`y^*` meets. Group k is absent where no such set with k in it is within reach. If entries of
+two groups differ, :math:`|y^*_k| = \alpha + \gamma` in one of them: where neither can reach that,
+they are equal.
 
 **D-trace.** With the curvature :math:`M = S_P \otimes S_Q + \rho I`, differences E from the optimum
 have :math:`\langle E, M E \rangle \le 2 G`. An entry of the slope's change, the symmetric part of
@@ -77,26 +79,53 @@ class JointProof:
     ) -> BoolArray:
         decided = np.ones(S.shape, dtype=bool)
         above = np.triu_indices(S.shape[1], 1)
-        size, drift = np.empty((2, len(S), len(above[0])))
-        for k, weight in enumerate(self.weights.tolist()):
-            # Scaled to unit variances, what is lost to rounding does not depend on the units.
-            unit = np.sqrt(Sigma[k].diagonal())
-            units = np.outer(unit, unit)
-            reach, reach_of_inverse = radii(Theta[k] * units, Sigma[k] / units, gap / weight)
-            size[k] = reach * _spread(Theta[k])[above]
-            drift[k] = weight * reach_of_inverse * _spread(Sigma[k])[above]
-        x = Theta[:, above[0], above[1]]
-        y = self.weights[:, None] * (Sigma - S)[:, above[0], above[1]]
+        y, x, drift, size = _distances(S, Theta, Sigma, self.weights, gap)
         absent = absent_groups(y, drift, solution.alpha, solution.coupling, self.layers)
         found = np.where(x == 0.0, absent, np.abs(x) > size)
         decided[:, above[0], above[1]] = decided[:, above[1], above[0]] = found
         return decided
 
 
+def _distances(
+    S: FloatArray, Theta: FloatArray, Sigma: FloatArray, weights: FloatArray, gap: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Balances and entries of the pairs of each group, and how far the optimum's are from them."""
+    above = np.triu_indices(S.shape[1], 1)
+    size, drift = np.empty((2, len(S), len(above[0])))
+    for k, weight in enumerate(weights.tolist()):
+        # Scaled to unit variances, what is lost to rounding does not depend on the units.
+        unit = np.sqrt(Sigma[k].diagonal())
+        units = np.outer(unit, unit)
+        reach, reach_of_inverse = radii(Theta[k] * units, Sigma[k] / units, gap / weight)
+        size[k] = reach * _spread(Theta[k])[above]
+        drift[k] = weight * reach_of_inverse * _spread(Sigma[k])[above]
+    y = weights[:, None] * (Sigma - S)[:, above[0], above[1]]
+    return y, Theta[:, above[0], above[1]], drift, size
+
+
 def _spread(A: FloatArray) -> FloatArray:
     """Largest inner product of a matrix of norm 1 between the columns of the root of ``A``."""
     diagonal = A.diagonal()
     return np.asarray(np.sqrt(0.5 * (np.outer(diagonal, diagonal) + A * A)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TieProof:
+    """A joint graphical lasso of two groups with a fused penalty: which pairs differ."""
+
+    S: FloatArray
+
+    def decide(self, solution: Any) -> BoolArray:
+        """Mark the pairs that are proven to differ, with the sign, or to be equal."""
+        decided = np.ones(self.S.shape[1:], dtype=bool)
+        first, second = np.triu_indices(len(decided), 1)
+        y, x, drift, size = _distances(
+            self.S, solution.value, solution.covariance, np.ones(2), solution.gap
+        )
+        tied = np.all(np.abs(y) + drift < solution.alpha + solution.coupling, axis=0)
+        found = np.where(x[0] == x[1], tied, np.abs(x[1] - x[0]) > size.sum(axis=0))
+        decided[first, second] = decided[second, first] = found
+        return decided
 
 
 def absent_groups(
