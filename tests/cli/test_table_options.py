@@ -367,7 +367,7 @@ def test_blocks(run, table):
     assert "labels permuted in blocks of 3 consecutive rows" in notes
     record = record_of(run, "compare", "--blocks", "6")
     assert "test" not in record
-    assert any("fewer than 10 blocks of 6, too few for a p-value" in n for n in record["treatment"])
+    assert "fewer than 10 blocks of 6, too few for a p-value" in record["untested"]
     line = complaint(run, "learn", "data.csv", "--drop", "group", "--blocks", "40")
     assert line.endswith("Use `edgewise learn data.csv --drop group --blocks 6`.")
     notes = record_of(run, "classify", "--blocks", "6")["treatment"]

@@ -160,6 +160,12 @@ def run_test(
     return test, notes
 
 
+def about_no_test(test: NetworkComparison | None, source: Source, groups: Groups) -> dict[str, str]:
+    """Why the record has no test, where that was not asked for."""
+    why = _not_tested(source, groups) if test is None else ""
+    return {"untested": why} if why else {}
+
+
 def _not_tested(source: Source, groups: Groups) -> str:
     """Say why groups cannot be tested; empty where they can."""
     if min(groups.counts) < FEWEST_ROWS:
@@ -290,6 +296,7 @@ def _found(
         **about_fit(model),
         "converged": bool(model.converged_),
         "n_iter": int(model.n_iter_),
+        **about_no_test(test, source, groups),
     }
     if directions is not None:
         found["degree"] = int(model.degree_)

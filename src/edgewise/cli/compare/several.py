@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from edgewise._core.errors import InputError
 from edgewise.cli.compare.groups import (
     LEVEL,
+    about_no_test,
     about_test,
     adjusted,
     draw_verdict,
@@ -189,6 +190,7 @@ def _found(
     groups: Groups,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {
+        **about_no_test(test, source, groups),
         "labels": list(groups.names),
         "n_rows": dict(zip(groups.names, groups.counts, strict=True)),
         "n_edges_by_group": {label: graph.n_edges for label, graph in networks.items()},
