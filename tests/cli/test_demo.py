@@ -288,3 +288,9 @@ def test_days_and_logarithms(weather):
         expected = (values - season)[station.doy % 7 == 0]
         found = frame[demo_module.WEATHER[code]][: len(expected)]
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_directions_of_the_demo_have_a_second_opinion(monkeypatch):
+    monkeypatch.setattr(demo_module, "NUCLEI_RESAMPLES", 2)
+    _, fit = demo_module.ask_tumours()
+    assert "second.graphml" in fit().networks

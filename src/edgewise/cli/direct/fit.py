@@ -246,7 +246,7 @@ def _second_opinion(
     interventions: Any = None,
 ) -> tuple[Any, BoolArray, list[str]]:
     """Fit the second network: tests for a score and a score for all others, by default."""
-    method = second["method"] or ("blankets" if fit.method in SCORED else "boss")
+    method = second.get("method") or ("blankets" if fit.method in SCORED else "boss")
     options = {**_known(first), **second, "method": "order" if method == PENALIZED else method}
     learner, known = _learner(options, list(frame.columns))
     about = {} if interventions is None else {"interventions": interventions}
